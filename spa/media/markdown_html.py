@@ -42,6 +42,8 @@ COLOURS = (  # of code: types of Pygments, and their class
     ("Token.Name.Class", "n"),
 )
 WIDE = 24  # characters of a formula from which on it scrolls where it is wider than the line
+NARROW = 36  # characters of a line of code, or of the longest words of a table's columns, that a phone shows whole
+NAMED = 60  # characters of what scrolls that name it
 ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 SIMPLE = frozenset(("strong", "em", "s"))  # elements within a line
 
@@ -85,13 +87,13 @@ def rendered(source: str) -> RenderedMarkdown:
     <p dir="ltr">It is <strong>5</strong> $</p>
     """
     if is_code(source):
-        block = Markup(f'<pre dir="ltr"><code>{_escaped(source)}</code></pre>\n')
+        block = Markup(f"{_block(source)}{_escaped(source)}</code></pre>\n")
         return RenderedMarkdown(html=block, text=f"{source}\n", direction="ltr")
     writer = _Writer()
     tokens, references = read_markdown(source)
     writer.blocks(tokens)
     for found in references.values():
-        writer.hidden += (found["href"], found["title"])
+        writer.hidden += (found["href"], unquote(found["href"]), found["title"])
     if references:
         writer.hidden += (label for label in labels_within(source) if normal_label(label) in references)
     html = "".join(writer.parts)
@@ -115,6 +117,7 @@ class _Writer:
         self.prose: list[str] = []  # text without code and formulas
         self.formulas: list[str] = []
         self.pictures: list[Picture] = []
+        self._wide: list[int] = []  # levels of the tables that are open, and scroll
 
     def blocks(self, tokens: Sequence[Token]) -> None:
         for at, token in enumerate(tokens):
@@ -129,6 +132,9 @@ class _Writer:
                 self._open(token, tokens, at)
             elif token.nesting == -1 and not token.hidden:
                 self.parts.append(f"</{_tag_of(token)}>{_after(token)}")
+                if token.type == "table_close" and self._wide[-1:] == [token.level]:
+                    self.parts.append("</div>\n")
+                    self._wide.pop()
             elif token.nesting == -1:
                 self.parts.append("\n")  # between the paragraphs of a tight list
 
@@ -145,6 +151,11 @@ class _Writer:
             attributes += f' class="{aligned}"'
         if token.type == "ordered_list_open":
             _number(tokens, at)
+        if token.type == "table_open":
+            columns = _columns(tokens, at)
+            if sum(max(map(len, " ".join(cells).split()), default=0) + 2 for cells in columns) > NARROW:
+                self.parts.append(_scrolling("div", " ".join(" | ".join(cells[0] for cells in columns).split())))
+                self._wide.append(token.level)
         attributes += "".join(f' {key}="{int(token.attrs[key])}"' for key in ("start", "value") if key in token.attrs)
         self.parts.append(f"<{_tag_of(token)}{attributes}>{_after(token) if token.tag not in _WITH_TEXT else ''}")
         if token.type == "list_item_open":
@@ -156,7 +167,7 @@ class _Writer:
     def _code(self, token: Token) -> None:
         language = token.info.strip().split(" ")[0].lower()
         self.hidden.append(token.info)
-        self.parts.append(f'<pre dir="ltr"><code>{_coloured(token.content, language)}</code></pre>\n')
+        self.parts.append(f"{_block(token.content, language)}{_coloured(token.content, language)}</code></pre>\n")
 
     def _inline(self, tokens: Sequence[Token]) -> None:
         for at, token in enumerate(tokens):
@@ -198,7 +209,7 @@ class _Writer:
             self.parts.append("</span>")
             return
         address = str(token.attrGet("href") or "")
-        self.hidden += (unescape(address), str(token.attrGet("title") or ""))
+        self.hidden += (unescape(address), unquote(address), str(token.attrGet("title") or ""))
         self.parts.append(f'<span class="link" title="{escape(address)}">')
 
     def _picture(self, token: Token) -> None:
@@ -223,6 +234,38 @@ def _tag_of(token: Token) -> str:
 
 def _after(token: Token) -> str:
     return "\n" if token.block else ""
+
+
+def _scrolling(element: str, name: str, attributes: str = "") -> str:
+    """Return what opens an element that scrolls sideways, by the keyboard, too; a name that a reader is told."""
+    shown = escape(name if len(name) <= NAMED else f"{name[:NAMED]}…")
+    label = f' role="group" aria-label="{shown}"' if shown.strip() else ""
+    named = f' class="scrolls"{attributes}' if element == "div" else attributes
+    return f'<{element}{named} tabindex="0"{label}>'
+
+
+def _block(code: str, language: str = "") -> str:
+    """Return what opens a block of code, which scrolls where a line may be wider than a phone."""
+    name = " ".join((language, *code.split()))
+    wide = max(map(len, code.split("\n")), default=0) > NARROW
+    direction = ' dir="ltr"'
+    return (_scrolling("pre", name, direction) if wide else f"<pre{direction}>") + "<code>"
+
+
+def _columns(tokens: Sequence[Token], at: int) -> list[list[str]]:
+    """Return the texts of a table's cells by column, the head first."""
+    columns: list[list[str]] = []
+    place = 0
+    for token, following in zip(tokens[at + 1 :], tokens[at + 2 :], strict=False):
+        if token.type == "table_close":
+            break
+        if token.type == "tr_open":
+            place = 0
+        elif token.type in ("th_open", "td_open"):
+            columns += [[] for _ in range(place + 1 - len(columns))]
+            columns[place].append(_plain(following.children or ()))
+            place += 1
+    return columns
 
 
 def _number(tokens: Sequence[Token], at: int) -> None:

@@ -31,8 +31,10 @@ BLOCKS = frozenset(
 )
 ALLOWED = BLOCKS | ELEMENTS | {"math", "bdi"}
 GIVEN = ATTRIBUTES | {"class", "dir", "start", "title", "mathvariant"}
+SCROLLS = {"tabindex": "0", "role": "group"}  # of code and wide tables, which have a name, too
 CLASSES = frozenset(
-    "body code markdown link picture formula wide block boxed left center right k s m c n h1 h2 h3 h4 h5 h6".split()
+    "body code markdown link picture formula wide block scrolls boxed left center right "
+    "k s m c n h1 h2 h3 h4 h5 h6".split()
 )
 
 
@@ -60,7 +62,9 @@ def harm_in(html: str) -> list[str]:
     found = []
     for element in ReadPage(html).elements:
         found += [element.tag] * (element.tag not in ALLOWED)
-        found += [f"{element.tag} {name}" for name in element.attributes if name not in GIVEN]
+        scrolls = element.tag in ("pre", "div") and SCROLLS.items() <= element.attributes.items()
+        given = GIVEN | {*SCROLLS, "aria-label"} if scrolls else GIVEN
+        found += [f"{element.tag} {name}" for name in element.attributes if name not in given]
         found += [one for one in (element.attributes.get("class") or "").split() if one not in CLASSES]
     return found
 

@@ -100,6 +100,35 @@ def test_formulas_are_found_wherever_they_stand(source: str) -> None:
     assert made.lost(source) == ()
 
 
+def test_wide_tables_and_code_are_reached_and_named() -> None:
+    """They scroll sideways on a phone, by the keyboard, too; what fits there is no stop on the way."""
+
+    def table(cells: int, word: str = "a") -> str:
+        head = " | ".join([word + '<"'] * cells)
+        return f"| {head} |\n{'|---' * cells}|\n{'| b ' * cells}|"
+
+    opening = '<div class="scrolls" tabindex="0" role="group" aria-label="{}"><table>'
+    word = "word" * 9
+    for source, name in (
+        (table(2), None),
+        (table(13), 10 * "a&lt;&quot; | " + "…"),
+        (f"> {table(2, word).replace(chr(10), chr(10) + '> ')}", f"{word}&lt;&quot; | {word[:19]}…"),
+    ):
+        made = rendered(source)
+        assert made.html.count("<table") == 1
+        assert made.html.count("<div") == made.html.count("</div>") == made.html.count(opening.format(name))
+        assert ("<div" in made.html) == (name is not None)
+        assert made.lost(source) == ()
+    code = rendered("```python\nx = 1\n```\n\n```python\n" + "x = 1; " * 9 + "\n```")
+    assert code.html.count("<pre") == 2
+    assert code.html.count(' tabindex="0" role="group" aria-label="python x = 1; ') == 1
+
+
+def test_addresses_with_blanks_are_not_lost() -> None:
+    source = 'See [a](<b c.html> "words") and [d].\n\n[d]: <e f.html>'
+    assert rendered(source).lost(source) == ()
+
+
 @pytest.mark.parametrize("before", ["", "> ", "- x\n  "])
 def test_cells_beyond_a_header_are_shown(before: str) -> None:
     """Others drop them: a judge would see less than a model is sent."""
