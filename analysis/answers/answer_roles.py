@@ -30,7 +30,7 @@ def compared_systems(table: ColumnRoles) -> tuple[str, str] | None:
         return None
     pairs = [pair for pair in sides_named(table.free) if all(map(table.columns.is_name, pair))]
     if not pairs and not likeliest(table.free, "score")[:1]:
-        pairs = table.columns.compared_by(table.free)
+        pairs = table.columns.compared_by(table.free) or _always_the_same(table)
     if not pairs and (pair := won_and_lost(table.columns, table.free)) is not None:
         table.constants = {"winner": "x"}
         table.settled.add("winner")
@@ -53,6 +53,14 @@ def compared_systems(table: ColumnRoles) -> tuple[str, str] | None:
     elif (asked and not _rated(table)) or (won and _is_won(table, won[0])):
         return "", ""
     return None
+
+
+def _always_the_same(table: ColumnRoles) -> list[tuple[str, str]]:
+    """Return the pairs of columns called as two sides, each of one name throughout, beside a winner."""
+    sides = [pair for pair in sides_named(table.free, texts=True) if table.columns.height > 1]
+    alone = [pair for pair in sides if all(table.columns.distinct(name) == 1 for name in pair)]
+    named = [pair for pair in alone if all(map(table.columns.is_name, pair)) and not table.columns.same_names(*pair)]
+    return [pair for pair in named if table.columns.winners(table.without(pair), pair)]
 
 
 def _preferred_texts(table: ColumnRoles) -> tuple[str, str] | None:

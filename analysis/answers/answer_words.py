@@ -299,7 +299,9 @@ def with_proposed_numbers(problem: str, words: pl.Series) -> str:
         return problem
     if all(STARS.fullmatch(word) for word in seen):
         return with_proposal(problem, {word: str(len(re.sub(EMPTY_STARS, "", word))) for word in seen})
-    if not any(re.search(r"\d", word) for word in seen) and not all(re.search(r"[^\W\d_]{2}", word) for word in seen):
+    letters = any(re.search(r"[^\W\d_]", word) for word in seen)  # else signs, such as thumbs
+    short = not all(re.search(r"[^\W\d_]{2}", word) for word in seen)
+    if letters and short and not any(re.search(r"\d", word) for word in seen):
         return with_proposal(problem, dict.fromkeys(seen, "?"))
     return with_proposal(problem, proposed_numbers(seen))
 

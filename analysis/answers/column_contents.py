@@ -118,6 +118,10 @@ class Columns:
         """Whether two columns tell the same rows apart."""
         return self.depends(one, other) and self.depends(other, one)
 
+    def same_names(self, one: str, other: str) -> bool:
+        """Whether two columns hold some of the same names."""
+        return not {*self.values(one)}.isdisjoint(self.values(other))
+
     def longest(self, name: str) -> int:
         """Return how many letters the longest text of a column has."""
         longest = self.frame[name].str.len_chars().max()

@@ -159,7 +159,7 @@ FORMS: Mapping[Role, tuple[str, ...]] = {  # of names in small letters and figur
     "score": (
         "rating|scores?|ratings",
         "grade|points?|stars?|marks?|likert|mos|dmos|acr|opinionscore",
-        "(?:score|rating)(?:value|given)",
+        "(?:score|rating)(?:value|given)|feedback|reaction",
         rf"{WHO_SAYS}(?:score|rating|grade)",
         "value|evaluation|judge?ment|label|response|answer|bewertung|wertung|punkte",
     ),

@@ -81,6 +81,15 @@ def test_sides_hold_systems_by_their_signs(rows: Sequence[Row], tmp_path: Path) 
     assert wins(read(written(tmp_path, rows))[1]) == {"gpt": 15, "t5": 9}
 
 
+def test_sides_of_one_system_each_are_compared(tmp_path: Path) -> None:
+    """Where A and B are the same systems throughout."""
+    rows = [
+        {"rater": who, "prompt": item, "A": "gpt", "B": "t5", "better": ("A", "A", "B", "both")[n % 4]}
+        for n, (who, item) in enumerate(product(PEOPLE, ITEMS))
+    ]
+    assert wins(read(written(tmp_path, rows), Reading(values={"both": "tie"}))[1]) == {"gpt": 15, "t5": 9}
+
+
 @pytest.mark.parametrize(("won", "lost"), [("chosen_model", "rejected_model"), ("Winner", "Loser")])
 def test_systems_that_won_and_lost_are_choices(won: str, lost: str, tmp_path: Path) -> None:
     best = ["gpt"] * 14 + ["t5"] * 10

@@ -171,6 +171,11 @@ def test_thumbs_of_variants_are_scores_of_systems(tmp_path: Path) -> None:
     assert "if each is a criterion: --map variant=system" in refused(path)
     told = report(path, "--map", "variant=system", "--set", "item_id={row}").output
     assert "--value down=0 --value up=1" in told
+    signs = [
+        {"user": row["user"], "item": 1, "model": row["variant"], "feedback": "👍👎"[n % 2]}
+        for n, row in enumerate(rows)
+    ]
+    assert "--value '👎=0' --value '👍=1'" in report(write(tmp_path / "signs.csv", signs)).output
 
 
 def test_columns_of_ranks_are_a_system_each(tmp_path: Path) -> None:
