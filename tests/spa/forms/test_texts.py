@@ -10,6 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import spa.forms
+from spa.elicitation import WAYS
 from spa.errors import StudyError
 from spa.forms.texts import load_texts
 from spa.records.texts import placeholders
@@ -21,6 +22,12 @@ ENGLISH = tomllib.loads((LOCALES / "en.toml").read_text(encoding="utf-8"))
 
 def test_three_languages_are_shipped():
     assert shipped_languages() == ("ar", "en", "zh")
+
+
+def test_first_page_says_what_each_way_asks():
+    """A form's first page names what is asked, and leaves out, without an error, what a locale has no words for."""
+    missing = [f"page.asks_{way.settings.way}" for way in WAYS if f"asks_{way.settings.way}" not in ENGLISH["page"]]
+    assert missing == [], "add them to spa/forms/locales/*.toml"
 
 
 @pytest.mark.parametrize("language", ["ar", "zh"])

@@ -65,6 +65,7 @@ def imported(key: str, folder: Path, *more: object) -> Result:
 def test_a_format_is_called_as_its_module_and_described(key: str) -> None:
     found = format_of(key)
     assert found.key == key
+    assert key in SAMPLES, "write ANSWERS as this format keeps them: SAMPLES of tests/spa/importers/sample_files.py"
     lines = found.description.split("\n\n")
     assert len(lines) == 2
     assert len(lines[0]) <= 80

@@ -35,7 +35,7 @@ REFERENCE = Path(__file__).parents[3] / "docs" / "study-file.md"
 
 def test_every_way_of_asking_stands_in_an_example() -> None:
     asked = {key for path in STUDIES for key in tomllib.loads(path.read_text(encoding="utf-8"))}
-    assert asked >= set(ways())
+    assert set(ways()) <= asked, "show them in spa/examples/NAME/study.toml; outputs.jsonl may be the shared ones"
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -114,7 +114,9 @@ def test_the_stories_show_every_key() -> None:
     for header, record in study_tables():
         if header != "[[criteria.options]]":
             for key in record.model_fields:
-                assert re.search(rf"(^|\s|\[|\.|{{ ){key}(\]| =|\.)", text), f"{header} {key}"
+                assert re.search(rf"(^|\s|\[|\.|{{ ){key}(\]| =|\.)", text), (
+                    f"spa/examples/stories/study.toml lacks {header} {key}"
+                )
 
 
 def test_the_reference_names_every_key_with_its_default() -> None:
@@ -122,10 +124,13 @@ def test_the_reference_names_every_key_with_its_default() -> None:
     text, tables = REFERENCE.read_text(encoding="utf-8"), dict(study_tables())
     rows = {(header, key): (default, meaning) for header, key, default, meaning in reference_rows()}
     for header, record in tables.items():
-        assert f"\n## `{header}`\n" in text if header else "\n## Top level\n" in text, header
+        assert f"\n## `{header}`\n" in text if header else "\n## Top level\n" in text, (
+            f"docs/study-file.md: no section {header}"
+        )
         for key, field in record.model_fields.items():
             if record is Variant and key != "id":  # the keys of a rater, explained there
                 continue
+            assert (header, key) in rows, f"docs/study-file.md: no row on {header} {key}"
             default, meaning = rows[header, key]
             if default == AS_THERE:
                 there = tables[meaning].model_fields[key]
