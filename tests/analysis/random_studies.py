@@ -12,6 +12,7 @@ import polars as pl
 
 from analysis import AnswerTables, Plan, Reading, analyse, check_frames
 from analysis.records.results import Results
+from spa.records.system_roles import UnrankedSystem
 
 Tables = dict[str, pl.DataFrame]
 Rows = list[dict[str, Any]]
@@ -167,6 +168,39 @@ def _stepped(felt: float, low: float, high: float, step: float) -> float:
     return round(float(np.clip(low + step * round((felt - low) / step), low, high)), 6)
 
 
+def listening(draw: Draw) -> Tables:
+    """Rate outputs between a hidden reference and an anchor, which nobody ranks; some listeners do not hear them."""
+    rated, rng = ratings(draw)["ratings"], draw.rng
+    if not rated.height:
+        return {"ratings": rated}
+    scores = {one: SCALES[scale][:2] for one, scale in draw.scale.items()}
+    trials = rated.unique([name for name in rated.columns if name not in ("system", "score")], maintain_order=True)
+    rows = []
+    for row in trials.to_dicts():
+        low, high = scores[row["criterion"]][:: -1 if row["criterion"] in draw.lower else 1]
+        for system, felt in (("reference", high), ("anchor", low)):
+            rows.append(row | {"system": system, "score": felt if rng.random() < 0.9 else (low + high) / 2})
+    return {"ratings": pl.concat([rated, pl.DataFrame(rows, rated.schema)])}
+
+
+def metrics(draw: Draw) -> Tables:
+    """Measure outputs automatically, some of them not, with measures that may know nothing."""
+    known = float(draw.rng.choice([0, 1]))
+    rows = [
+        {
+            "item_id": item,
+            "system": system,
+            "metric": metric,
+            "score": round(known * worth + draw.rng.normal(2, 0.5), 3),
+        }
+        for item in draw.items
+        for system, worth in draw.utility[draw.criteria[0]].items()
+        for metric in ("bleu", "length")
+        if draw.rng.random() < 0.95
+    ]
+    return {"metrics": pl.DataFrame(rows)}
+
+
 def choices(draw: Draw) -> Tables:
     """Choose one of two outputs, with ties."""
     rng, rows = draw.rng, Rows()
@@ -245,6 +279,12 @@ ASKED: Mapping[str, tuple[Callable[[Draw], Tables], ...]] = {
     "orders": (orders,),
     "together": (preferences, choices, ratings),
     "two_kinds": (choices, ratings),
+    "listening": (listening,),
+    "measured": (ratings, metrics),
+}
+ROLES: Mapping[str, UnrankedSystem | None] = {
+    "reference": UnrankedSystem(system="reference", role="hidden_reference"),
+    "anchor": UnrankedSystem(system="anchor", role="anchor"),
 }
 
 
@@ -265,4 +305,5 @@ def random_study(asked: str, seed: int, *, null: bool = False, people: int | Non
         regularisation=0.5 if rng.random() < 0.1 else None,
     )
     shuffled = {kind: table.sample(fraction=1, shuffle=True, seed=seed) for kind, table in tables.items()}
-    return RandomStudy(tables=shuffled, plan=plan, utility=draw.utility)
+    reading = Reading(system_roles=ROLES if asked == "listening" else {})
+    return RandomStudy(tables=shuffled, plan=plan, reading=reading, utility=draw.utility)

@@ -62,9 +62,26 @@ def renamed(what: str) -> Change:
         plan = study.plan
         if what == "criteria":
             plan = replace(plan, lower_is_better=frozenset(names.get(one, one) for one in plan.lower_is_better))
-        return replace(study, tables=tables, plan=plan), {after: before for before, after in names.items()}
+        roles = {names.get(name, name): role for name, role in study.reading.system_roles.items()}
+        roles = {name: role and replace(role, system=name) for name, role in roles.items()}
+        reading = study.reading if what != "systems" else replace(study.reading, system_roles=roles)
+        former = {after: before for before, after in names.items()}
+        return replace(study, tables=tables, plan=plan, reading=reading), former
 
     return change
+
+
+def in_two_sessions(study: RandomStudy, rng: np.random.Generator) -> Changed:
+    """Let people answer in two sessions: some items in each, of preferences about systems some pairs."""
+    if any("assignment_id" in table.columns for table in study.tables.values()):  # forms of LLMs are units of theirs
+        return study, {}
+    tables = {}
+    for kind, table in study.tables.items():
+        about = ("item_id",) if "item_id" in table.columns else ("system_x", "system_y")  # both directions in one
+        half = pl.sum_horizontal(pl.col(name).hash(1) % 2 for name in about) % 2
+        session = pl.concat_str([half, "annotator_id"]) if "annotator_id" in table.columns else None
+        tables[kind] = table if session is None else table.with_columns(assignment_id=session)
+    return replace(study, tables=tables), {}
 
 
 def sides_swapped(study: RandomStudy, rng: np.random.Generator) -> Changed:
@@ -86,6 +103,7 @@ CHANGES: Mapping[str, Change] = {
     "sorted": sorted_by_a_column,
     **{what: renamed(what) for what in COLUMNS},
     "sides_swapped": sides_swapped,
+    "in_two_sessions": in_two_sessions,
 }
 
 
@@ -95,4 +113,5 @@ def changed_figures(study: RandomStudy, change: str, seed: int) -> list[tuple[st
     before, after = figures(study.analyse(), {}), figures(other.analyse(), names)
     if change == "sides_swapped":
         before, after = without_position(before), without_position(after)
-    return list(differing(before, after))
+    counted = ".groups.assignments" if change == "in_two_sessions" else None
+    return [row for row in differing(before, after) if row[0] != counted]

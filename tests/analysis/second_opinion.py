@@ -103,7 +103,7 @@ class SecondOpinion:
     def people(self) -> Mapping[str, set[str]]:
         """Return who is in each group."""
         found: dict[str, set[str]] = defaultdict(set)
-        for table in self.study.tables.values():
+        for table in (table for kind, table in self.study.tables.items() if kind in ANSWER):
             for row in table.to_dicts():
                 found[group_of(row)].add(row["annotator_id"])
         return found

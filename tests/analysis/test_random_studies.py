@@ -18,7 +18,8 @@ from tests.analysis.random_study_changes import changed_figures
 from tests.analysis.second_opinion import SecondOpinion
 
 # Of each, something once changed: the group that the first page names, the reason why a model was not fitted, what is
-# drawn about circles, the group that LLMs are compared with; why nothing was tested, why no ties were fitted.
+# drawn about circles, the group that LLMs are compared with; why nothing was tested, why no ties were fitted. The last:
+# people count, not their sessions.
 CASES = (
     ("together", 2, "shuffled"),
     ("ratings", 0, "shuffled"),
@@ -26,6 +27,7 @@ CASES = (
     ("orders", 40, "shuffled"),
     ("preferences", 22, "sorted"),
     ("choices", 15, "sorted"),
+    ("choices", 27, "in_two_sessions"),
 )
 SAID = (  # in which the first page names a winner
     ("ratings", 97),
@@ -35,6 +37,7 @@ SAID = (  # in which the first page names a winner
     ("soft_choices", 5),
     ("orders", 25),
     ("together", 1),
+    ("listening", 2),
 )
 
 
