@@ -23,6 +23,7 @@ from analysis.report.sections import shown_results
 from analysis.report.side_by_side import neither_better, verdict_words
 from analysis.statistics.record import Record
 from spa.media import medium_of
+from spa.records.outputs import Output
 from streamlit_app import blinding, loading
 from streamlit_app.page_sections import parts_of_systems
 from streamlit_app.rendering import (
@@ -162,17 +163,25 @@ def _outputs(system_x: str, system_y: str, criterion: str, found: Analysed) -> N
         st.markdown(f"**{plain(item.item_id)}**")
         if item.is_given:
             show_material(st, item)
-        pair = [(system, outputs.of(item.item_id, system)[0]) for system in (system_x, system_y)]
-        words = {system: _said(said.get(item.item_id, {}).get(system, ()), names) for system, _ in pair}
-        if not medium_of(pair[0][1]).has_words:
-            for column, (system, output) in zip(st.columns(2), pair, strict=True):
+        shown = list[tuple[Output, str, str]]()  # with its title, and what was said of the system's outputs
+        for system in (system_x, system_y):
+            samples = outputs.of(item.item_id, system)
+            words = _said(said.get(item.item_id, {}).get(system, ()), names)
+            if not samples:
+                st.caption(plain(f"{names.system(system)}: no output for this item."))
+            for output in samples:
+                title = names.system(system) + f", sample {output.sample} of {len(samples)}" * (len(samples) > 1)
+                shown.append((output, title, f"{words} (all samples)" if words and len(samples) > 1 else words))
+        if not shown:
+            continue
+        if not medium_of(shown[0][0]).has_words:
+            for column, (output, title, words) in zip(st.columns(len(shown)), shown, strict=True):
                 show_material(column, output)
-                column.caption(plain(f"{names.system(system)}. {words[system]}"))
+                column.caption(plain(f"{title}. {words}"))
             continue
         cells = "".join(
-            f"<article><h4>{escape(names.system(system))}</h4><small>{escape(words[system])}</small>"
-            f"{shown_text(output)}</article>"
-            for system, output in pair
+            f"<article><h4>{escape(title)}</h4><small>{escape(words)}</small>{shown_text(output)}</article>"
+            for output, title, words in shown
         )
         show_shown(st, cells, kind="spa-outputs")
 
