@@ -171,6 +171,8 @@ def _side_by_side(cells: RatingCells) -> tuple[Ints, Floats]:
 
     NaN where there is none.
     """
+    if cells.once and len(cells.value) == len(cells.systems) * (cells.block[-1] - cells.block[0] + 1):  # whole blocks
+        return cells.annotator[:: len(cells.systems)], cells.value.reshape(-1, len(cells.systems)).T
     judged = fold(cells.annotator, cells.item)
     n_judged = len(judged.first)
     size = n_judged * len(cells.systems)

@@ -215,8 +215,10 @@ def _scores(own: CountedCells, unit: str, width: int) -> tuple[Ints, dict[str, I
         times = np.bincount(own.which * size + key, minlength=n_values * size).reshape(n_values, size)
     else:  # system by system: tables that the processor's cache holds
         who = cells.column(unit)[:: len(cells.systems)]
-        each = [np.bincount(scores * width + who, minlength=n_values * width) for scores in own.side_by_side]
-        times = np.concatenate([one.reshape(n_values, width) for one in each], axis=1)
+        times = np.empty((n_values, size), dtype=np.int64)
+        for system, scores in enumerate(own.side_by_side):
+            own_times = np.bincount(scores * width + who, minlength=n_values * width)
+            times[:, system * width : (system + 1) * width] = own_times.reshape(n_values, width)
     n = times.sum(axis=0)
     there = np.flatnonzero(n)
     if len(there) < size:
@@ -227,9 +229,9 @@ def _scores(own: CountedCells, unit: str, width: int) -> tuple[Ints, dict[str, I
 
 def _weighted(times: Ints, values: Floats) -> Ints:
     """Add up whole values, each as often as it was given; ``times`` has a row a value."""
-    total = np.zeros(times.shape[1], dtype=np.int64)
+    total, product = np.zeros((2, times.shape[1]), dtype=np.int64)
     for value, row in zip(values.tolist(), times, strict=True):
-        total += int(value) * row
+        total += np.multiply(row, int(value), out=product)
     return total
 
 
@@ -390,17 +392,17 @@ def _packed(own: CountedCells, unit: str, there: Ints, width: int, times: Ints |
     mine = np.flatnonzero(scaled / 10.0**own.decimals == options)  # others have more decimals than any score here
     whole = scaled[mine]
     if not len(mine) or not np.isin(_given(own, times), whole).all():
-        counts = np.zeros((0, len(there)), dtype=np.int64)
+        counts = []
     elif times is not None:
         place = (whole - own.values[0]).astype(np.int64)
         given = (place >= 0) & (place < len(own.values))
-        mine, counts = mine[given], times[place[given]]
+        mine, counts = mine[given], [times[row] for row in place[given].tolist()]
     else:
         option = np.minimum(np.searchsorted(whole, own.values), len(whole) - 1)
         option = option if own.which is None else option[own.which]
         of, _, size = numbered_keys(own.cells.system * width + own.cells.column(unit), len(own.cells.systems) * width)
-        counts = np.bincount(of * len(mine) + option, minlength=size * len(mine)).reshape(size, -1)
-        counts = (counts[there] if len(there) < size else counts).T
+        each = np.bincount(of * len(mine) + option, minlength=size * len(mine)).reshape(size, -1)
+        counts = [*(each[there] if len(there) < size else each).T]
     for number, column in zip(mine.tolist(), counts, strict=False):
         packed[number // PACKED] += column << ROOM * (number % PACKED)
     return [pl.Series(f"packed_{number}", one) for number, one in enumerate(packed)]
@@ -420,7 +422,10 @@ def _counts(own: CountedCells) -> pl.DataFrame:
         values, of = np.unique(own.value, return_inverse=True)
     few = len(values) <= LISTED
     width = len(values) if few else 1
-    counts = np.bincount(own.cells.system * width + (of if few else 0), minlength=k * width)
+    if few and own.side_by_side is not None:
+        counts = np.concatenate([np.bincount(scores, minlength=width) for scores in own.side_by_side])
+    else:
+        counts = np.bincount(own.cells.system * width + (of if few else 0), minlength=k * width)
     key = np.flatnonzero(counts)
     score = values[key % width] if few else np.zeros(len(key))
     multiples = pl.Series(score.astype(np.int64) * own.times) if few else pl.Series([None] * len(key), dtype=pl.Int64)

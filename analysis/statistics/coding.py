@@ -74,7 +74,7 @@ def number(column: pl.Series) -> Numbers:
         if lowest == highest and column.null_count() in (0, len(column)):
             return np.zeros(len(column), dtype=np.int64)
         found: Numbers = column.fill_null(highest + 1).to_numpy()
-        return found - np.uint32(lowest)
+        return found - np.uint32(lowest) if lowest else found
     if column.dtype.is_float() and (steps := _steps(column)) is not None:
         return steps
     if column.dtype.is_integer() and len(column) and not column.has_nulls():
@@ -310,8 +310,9 @@ def _steps(column: pl.Series) -> Ints | None:
     low, high = values.min(), values.max()
     if not high - low < DENSE * len(values):
         return None
-    whole = (values - low).astype(np.int64)
-    return whole if np.array_equal(whole, values - low) else None
+    steps = values - low
+    whole = steps.astype(np.int64)
+    return whole if np.array_equal(whole, steps) else None
 
 
 def _fold_by_sorting(key: Ints) -> Folded:
