@@ -17,7 +17,7 @@ from analysis.answers.plan import Plan
 from analysis.answers.scales import Steps
 from analysis.answers.unnamed import UNNAMED
 from analysis.statistics.coding import FEW, Floats, Ints, fold
-from analysis.sums.criterion_sums import CriterionSums, option_counts
+from analysis.sums.criterion_sums import CriterionSums, options_known
 
 KEPT = ("overall", "annotator", "item", "clusters")  # sums of scores
 
@@ -73,7 +73,7 @@ def counted_ratings(counted: CountedRatings) -> CountedRatings | None:
     Scores are whole, so that no order in which they are added up leaves a trace.
     """
     part = counted.sums
-    if part.n_annotators < 2 or not answered_once(part) or option_counts(part, "item") is None:
+    if part.n_annotators < 2 or not answered_once(part) or not options_known(part, "item"):
         return None
     if not np.array_equal(np.rint(part.options), part.options):
         return None

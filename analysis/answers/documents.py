@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from analysis.statistics.coding import constant, fold, number
+from analysis.statistics.coding import FEW, constant, fold, number
 from spa.errors import shortened
 
 NAMES = ("document", "document_id", "doc", "doc_id", "passage", "passage_id", "talk", "talk_id", "story")
@@ -97,11 +97,8 @@ def find_documents(table: pl.DataFrame, columns: Mapping[str, pl.Series]) -> Doc
     rows = rows.drop_nulls("item_id") if rows["item_id"].has_nulls() else rows
     items = rows["item_id"].unique(maintain_order=True).cast(pl.String)
     if "system" in rows.columns and not constant(rows["system"]):
-        item, system = number(rows["item_id"]), number(rows["system"])
-        of_item = np.zeros(int(item.max(initial=0)) + 1, dtype=system.dtype)
-        of_item[item] = system  # the last one stays
-        if np.array_equal(of_item[item], system):
-            return None  # each id belongs to one system: it names an output, and its stem the item
+        if _of_one_system(rows[:FEW]) and _of_one_system(rows):
+            return None  # each id names an output, and its stem the item
     segmented = SEGMENT in columns
     for name in columns:
         if name == SEGMENT:
@@ -118,6 +115,14 @@ def find_documents(table: pl.DataFrame, columns: Mapping[str, pl.Series]) -> Doc
     if stems is None:
         return None
     return Documents(column=None, n_items=len(items), n_documents=len(stems[0]), examples=stems[1], segmented=segmented)
+
+
+def _of_one_system(rows: pl.DataFrame) -> bool:
+    """Return whether each item belongs to one system."""
+    item, system = number(rows["item_id"]), number(rows["system"])
+    of_item = np.zeros(int(item.max(initial=0)) + 1, dtype=system.dtype)
+    of_item[item] = system  # the last one stays
+    return np.array_equal(of_item[item], system)
 
 
 def _grouped(rows: pl.DataFrame) -> tuple[int, tuple[str, str]] | None:

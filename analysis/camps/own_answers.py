@@ -20,6 +20,7 @@ from analysis.statistics.coding import Floats, Ints, code, fold, snap
 from analysis.statistics.record import Source
 
 EVEN = 0.5
+EXACT = 1e12  # size of whole scores below which rounding to 13 digits changes no difference
 APART = {  # what tells answers about separate outputs apart; both directions of one are one answer
     "preferences": ("assignment_id", "exposure", "sample"),
     "choices": ("item_id", "sample_first", "sample_second", "sample"),
@@ -144,12 +145,13 @@ def _of_ratings(tests: Tests, asked: Pairs, plan: Plan) -> Iterator[PairAnswers]
         annotator, scores = _side_by_side(cells)
         sign = -1.0 if cells.criterion in plan.lower_is_better else 1.0
         place = {system: number for number, system in enumerate(cells.systems)}
+        whole = cells.scale < EXACT and bool(np.all(np.rint(scores) == scores))  # so that all differences are
         for x, y in pairs:
-            difference = scores[place[x]] - scores[place[y]]
-            both = np.flatnonzero(difference == difference)
-            if not len(both):
+            difference = sign * (scores[place[x]] - scores[place[y]])
+            both = slice(None) if whole else np.flatnonzero(difference == difference)
+            difference, who = difference[both], annotator[both]
+            if not len(who):
                 continue
-            who = annotator[both]
             there = np.flatnonzero(np.bincount(who))
             person = np.zeros(int(there[-1]) + 1, dtype=np.int64)
             person[there] = np.arange(len(there))
@@ -161,7 +163,7 @@ def _of_ratings(tests: Tests, asked: Pairs, plan: Plan) -> Iterator[PairAnswers]
                 system_y=y,
                 names=tuple(map(tests.raters.__getitem__, there.tolist())),
                 person=person[who],
-                value=snap(sign * difference[both], scale=cells.scale, digits=13),
+                value=difference + 0.0 if whole else snap(difference, scale=cells.scale, digits=13),
                 even=0.0,
             )
 

@@ -149,7 +149,8 @@ def _used(pair: PairAnswers) -> tuple[Floats, Ints, bool]:
         value, person = value[kept], person[kept]
     if not len(value):
         return value, person, counted
-    person = fold(person).of
+    if not np.bincount(person).all():
+        person = fold(person).of
     if (given := _given(value, person)) is not None:
         few, times = given
         n = times.sum(axis=1)

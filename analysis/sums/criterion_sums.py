@@ -150,6 +150,12 @@ def _placed(values: ValueTotals | None, k: int) -> dict[str, Placed]:
     return {} if values is None else {name: Placed.of(getattr(values, name), k) for name in names_of(ValueTotals)}
 
 
+def options_known(part: CriterionSums, unit: str) -> bool:
+    """Return whether it is known how often each option was given."""
+    n = part.scores[unit]["n"]
+    return len(part.options) > 0 and part.answers == n.sum() and int(n.max()) < 1 << ROOM
+
+
 def option_counts(part: CriterionSums, unit: str) -> Ints | None:
     """Return how often each option was given, by row of the scores of a unit; ``None`` where that is not known.
 
@@ -158,9 +164,9 @@ def option_counts(part: CriterionSums, unit: str) -> Ints | None:
     array of int, shape (n_rows, n_options), or None
         Scores have too many options, some are repeated and so averaged, or a row has too many answers.
     """
-    own, n_options = part.scores[unit], len(part.options)
-    if not n_options or part.answers != own["n"].sum() or own["n"].max() >= 1 << ROOM:
+    if not options_known(part, unit):
         return None
+    own, n_options = part.scores[unit], len(part.options)
     counts = [own[f"packed_{n // PACKED}"] >> ROOM * (n % PACKED) & (1 << ROOM) - 1 for n in range(n_options)]
     return np.stack(counts).astype(np.int64, copy=False).T  # columns lie together, as they are added up
 

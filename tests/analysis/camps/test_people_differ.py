@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from scipy.special import betainc
 from scipy.stats import beta, betabinom, norm
 
 from analysis import Plan
-from analysis.camps import people_differ
+from analysis.answers.order import Order
+from analysis.camps import own_answers, people_differ
 from analysis.camps.mixtures import two_camps
 from analysis.camps.own_answers import PairAnswers
 from analysis.camps.true_preferences import TruePreferences, true_preferences
+from analysis.comparisons.rating_cells import cells_of
 from analysis.statistics.coding import Floats, Ints
 from analysis.statistics.record import Source
 from tests.analysis.made_answers import choices, preferences, ratings, render_report, run
@@ -284,3 +287,24 @@ def test_answers_are_counted_as_they_are_sorted(source: Source, monkeypatch: pyt
     monkeypatch.setattr(people_differ, "_given", lambda value, person: None)
     for one, other in zip(counted, people_differ._used(pair), strict=True):
         assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_whole_blocks_stand_side_by_side_as_any(gap: bool) -> None:
+    """Where everybody rated all systems' outputs, scores are laid side by side as they stand; rows in any order."""
+    rng = np.random.default_rng(3)
+    who, item, system = (own.ravel() for own in np.meshgrid(np.arange(4), np.arange(5), np.arange(3), indexing="ij"))
+    rows = rng.permutation(len(who))[int(gap) :]
+    alike = dict.fromkeys(("group", "criterion", "variant", "sample", "llm"), np.zeros(len(rows), dtype=np.int64))
+    annotator = who[rows]
+    columns = {"system": system[rows], "annotator": annotator, "assignment": annotator, "item_id": item[rows], **alike}
+    order = Order(groups=("human",), criteria=("c",), systems=("A", "B", "C"), pairs=())
+    (cells,) = cells_of(columns, rng.integers(1, 6, len(rows)).astype(np.float64), order)
+    assert cells.once
+    assert [*zip(cells.annotator, cells.item, cells.system, strict=True)] == sorted(
+        zip(annotator, item[rows], system[rows], strict=True)
+    )
+    laid, found = own_answers._side_by_side(cells), own_answers._side_by_side(replace(cells, once=False))
+    for one, other in zip(laid, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.isnan(laid[1]).sum() == int(gap)
