@@ -260,7 +260,8 @@ def _found(
             f"{place}: expected a row an answer, got responses of {asked}, a row a person and a column a question: "
             "`spa import csv` makes tables of them, where its mapping says of which item and system each column is"
         )
-    if (other := other_file(source.schema)) is not None and not _explained(options):
+    other = None if likeliest(tidy, "system") or _explained(options) else other_file(source.schema)
+    if other is not None:
         raise AnalysisError(f"{place}: expected a row an answer, got {other}")
     if not likeliest(tidy, "item_id") and (means := means_of(source.schema)) is not None:
         raise AnalysisError(f"{place}: expected a row an answer, got {means}")

@@ -75,7 +75,8 @@ class Named:
     def tables(self, reading: Reading, *, err: bool) -> FoundTables:
         """Return the tables in the files; print what they were taken for, where ``err`` to stderr."""
         if self.read_as is not None and not (self.read_as.recognised_by_columns and _of_columns(reading, self.files)):
-            return self._imported(self.read_as, reading, err=err)
+            folder = click.get_current_context().with_resource(TemporaryDirectory())
+            return _imported(self.read_as, self.files, reading, Path(folder), err=err)
         if not self.files:
             return FoundTables(files={}, reading=reading)
         from analysis.answers.recognised import recognise_tables
@@ -87,17 +88,9 @@ class Named:
                 tool = certain_format(path)
                 if tool is not None and tool.mapping is not None:
                     raise _needs_mapping(path, tool) from None
-            alone = certain_format(self.files[0]) if len(self.files) == 1 else None
-            if alone is None or _of_columns(reading, self.files):
-                raise
-            return self._imported(alone, reading, err=err)  # whose columns say too little to others
+            raise
         print_found(found, err=err)
         return FoundTables(files=found.files, reading=found.reading, noted=found.noted, printed=found.notes())
-
-    def _imported(self, tool: AnswerFormat, reading: Reading, *, err: bool) -> FoundTables:
-        """Return the tables that files of another tool become, for the time of the command."""
-        folder = click.get_current_context().with_resource(TemporaryDirectory())
-        return _imported(tool, self.files, reading, Path(folder), err=err)
 
 
 def what_is_named(named: Sequence[Path], tables: Sequence[str]) -> Named:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SIDES = ("model_a", "model_b")
 ONE_HOT = {"winner_model_a": "x", "winner_model_b": "y", "winner_tie": "tie"}
+SESSIONS = ("evaluation_session_id", "conversation_a", "conversation_b")  # of LMArena's battles, which name nobody
 GAMES = ("g1_winner", "g2_winner")
 SINGLE = ("question_id", "model", "judge", "score", "user_prompt")
 ITEMS = ("question_id", "id", "conversation_id")
@@ -38,10 +39,16 @@ def _are_judgments(names: Collection[str]) -> bool:
 
 
 def _own_values(path: Path) -> bool:
-    """Whether a file holds MT-Bench's judgments, of which columns alone say too little: its judge is a list."""
+    """Whether a file holds what columns alone say too little of.
+
+    Of MT-Bench's judgments the judge is a list; of battles the winner may stand in three columns, and lists of talks
+    beside them may hide who voted.
+    """
     from spa.importers.foreign_rows import names_at_beginning
 
-    return _are_judgments(names_at_beginning(path))
+    names = names_at_beginning(path)
+    three = names.issuperset(ONE_HOT) and "winner" not in names
+    return _are_judgments(names) or three or (names.issuperset(SESSIONS) and "judge" not in names)
 
 
 def _read(request: ImportRequest) -> ImportedTables:

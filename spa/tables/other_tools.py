@@ -38,6 +38,9 @@ OTHERS = {  # columns of files that hold no row an answer -> what they hold, and
     "`spa import potato FOLDER --mapping import.toml --out tables` reads its folder",
     frozenset(("_input_hash", "_task_hash", "answer")): "annotations of Prodigy; what they say stands in a list: --map "
     "'accept[0]=winner' (or =score) --map _session_id=annotator_id, and name item and systems by --map or --set",
+    frozenset(("traceId", "name", "value", "dataType")): "scores of Langfuse, whose systems stand with its traces; add "
+    "a column system, and say --map name=criterion --map value=score --map traceId=item_id --map "
+    "authorUserId=annotator_id",
     frozenset(("tstamp", "type", "models", "states")): "FastChat's log of votes; one of its rows of votes by --map "
     "'models[0]=system_x' --map 'models[1]=system_y' --map type=winner --map ip=annotator_id --map YOURS=item_id "
     "--value leftvote=x --value rightvote=y --value tievote=tie --value bothbad_vote=both_bad",

@@ -124,6 +124,7 @@ def test_votes_about_two_texts_name_no_system(
 
 
 NAMES = ("gpt", "t5", "nmt")
+RANKED = [*product(PEOPLE, range(4), NAMES[:2])]
 TEXTS = [{"prompt": f"Q{n}", "chosen": f"text {n}", "rejected": f"other {n}"} for n in range(8)]
 TALKS = [{**row, "chosen": [{"role": "user", "content": "?"}], "rejected": [{"content": "!"}]} for row in TEXTS]
 MATRIX = [{"model": x, **{y: n + m for m, y in enumerate(NAMES)}} for n, x in enumerate(NAMES)]
@@ -143,6 +144,7 @@ MARKED = [{"rater": "ann", "task": t, "alternative": s, "best": int(b), "worst":
         ([{"color": [0.9, []], "scene": [0.8, []]}], "got scores that VBench computed (color)"),
         ([{"instance_id": "a", "user": "ann", "fluency:::1": "1", "fluency:::2": "0"}], "got a table of POTATO"),
         ([{"classification_id": 1, "annotations": "[]", "subject_data": "{}"}], "got classifications of Zooniverse"),
+        ([{"traceId": "a", "name": "b", "value": 1, "dataType": "c"}], "got scores of Langfuse, whose systems stand"),
         ([{"#": "a", "How good?": 3, "Start Date (UTC)": "", "Submit Date (UTC)": ""}], "got responses of Typeform"),
         (TEXTS, "columns chosen, rejected hold outputs, and no column names the systems that wrote them"),
         ([{**row, "annotator": "ann"} for row in TEXTS], "no column names the systems that wrote them"),
@@ -168,6 +170,11 @@ MADE: Mapping[str, Callable[[int, str], object]] = {
     "naturalness": lambda score, who: score,
     "adequacy": lambda score, who: max(score, 2),
 }
+
+
+def test_rows_like_those_of_a_tool_are_read_by_their_columns(tmp_path: Path) -> None:
+    rows = [{"rater": p, "prompt": n, "image_path": "x", "model": s, "rank": 1 + (s == "t5")} for p, n, s in RANKED]
+    assert found(tmp_path, rows).kind == "orders"
 
 
 def test_items_called_as_checks_are_asked_about(tmp_path: Path) -> None:
