@@ -126,9 +126,10 @@ def test_bonus_without_answer_is_not_sent_again(
 def test_a_payment_that_nobody_can_see_waits_for_a_person(
     paid: tuple[Running, list[Visitor]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The connection drops before any effect: that looks like a payment that is still under way."""
+    """The connection drops before any effect: that looks like a payment under way; an earlier one is no sign of it."""
     monkeypatch.setattr("prolific.bonuses.MOST_POLLS", 2)
     study, (one, *_) = paid
+    study.spa("bonus", "--from", listed(tmp_path / "a.csv", f"{one.submission_id},0.31,as much before"), yes=True)
     file = listed(tmp_path / "b.csv", f"{one.submission_id},0.31,lost")
     study.emulator.people.plan("PayBonusPayments", "drop")
     for _ in range(2):
@@ -136,9 +137,9 @@ def test_a_payment_that_nobody_can_see_waits_for_a_person(
     assert len(study.emulator.people.requests("PayBonusPayments")) == len(
         {one["path"] for one in study.emulator.people.requests("PayBonusPayments")}
     )
-    assert paid_times(study, 31) == {}
-    study.spa("bonus", "--from", file, "--settle", "unpaid", yes=True)
     assert paid_times(study, 31) == {one.submission_id: 1}
+    study.spa("bonus", "--from", file, "--settle", "unpaid", yes=True)
+    assert paid_times(study, 31) == {one.submission_id: 2}
 
 
 @pytest.mark.parametrize("kind", ["429", "wallet_short"])
