@@ -73,6 +73,9 @@ def test_reject_proposals_need_a_person(study: tuple[Running, str], tmp_path: Pa
     assert status_of(running, visitor) == "REJECTED"
     running.spa("reject", "--from", str(file), yes=True)
     assert len([one for one in running.emulator.people.requests("TransitionSubmission")]) == 1
+    assert "it may hold decisions" in running.spa("reject", "--propose", str(file), code=1).stderr
+    running.json("reject", "--propose", str(tmp_path / "again.toml"))
+    assert visitor.submission_id not in (tmp_path / "again.toml").read_text()  # nor whoever else was reviewed
 
 
 @pytest.mark.parametrize(

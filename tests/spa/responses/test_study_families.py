@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from spa.errors import ResponseError
 from spa.responses.admission import SecondVisit
+from spa.responses.pauses import pause, resume
 from spa.responses.study_families import StudyFamily
 from spa.server.app import create_app
 from tests.spa.platforms.test_platform_adapters import come, mount
@@ -78,6 +79,10 @@ def places(tmp_path: Path) -> Iterator[list[Place]]:
 def test_family_turns_away_earlier_participants(places: list[Place], tmp_path: Path) -> None:
     """Whoever took part in one study is turned away by the next."""
     one, two = places
+    pause(one.workspace.store, now=0.0)
+    assert come(one, "rosalind", "v0").status_code == 503  # she may come back
+    assert come(two, "rosalind", "v0").status_code == 403
+    resume(one.workspace.store)
     assert come(one, "juliet", "v1").status_code == 303
     refused = come(two, "juliet", "v7")
     assert (refused.status_code, "You have taken part already" in refused.text) == (403, True)
