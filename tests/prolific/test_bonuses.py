@@ -164,6 +164,7 @@ def test_a_payment_that_is_refused_is_made_by_the_next_run(
         ("{id},-1,taking", "above 0"),
         ("{id},nan,nothing", "expected an amount"),
         ("{id},1.00,", "expected a reason"),
+        ("{id},1.00,care\n{id},1.00,care", "the reason 'care' is listed twice"),
         ("5ce69ff9b1e73b000146186d,1.00,stranger", "did not take part"),
     ],
 )

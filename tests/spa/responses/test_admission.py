@@ -273,6 +273,9 @@ def test_admission_unproved_id_takes_nothing_over(store: Store) -> None:
     gone = store.visits.of_token(mine.token or "")
     assert gone is not None
     assert (gone.external_id, gone.released) == (None, True)
+    store.visits.release(again.submission_id, RETURNED, now=602)  # long before its time is over
+    third = come(store, "ada", "v1", proven=False, rules=rules, now=603)
+    assert third.submission_id not in (mine.submission_id, again.submission_id)
 
 
 def test_admission_earlier_link_leads_to_later_visit(store: Store) -> None:
