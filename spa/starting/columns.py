@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from spa.errors import shortened
 from spa.starting.names import LISTS, is_passages, last_part, place_in
 from spa.starting.spoken import Spoken
 from spa.tables.paths import PLAIN, as_text, inside, json_text
@@ -271,7 +272,16 @@ def _of_passages(name: str, values: Sequence[object]) -> OutputColumn | None:
     if any(text is None for own in passages for text in own) or not any(passages):
         return None
     cells = ["\n\n".join(text for text in own if text) or None for own in passages]
-    return OutputColumn(name=name, cells=cells, description="all passages of each list")
+    listed = [one for value in values if isinstance(value, list) for one in value if isinstance(one, dict)]
+    aside = {key: None for one in listed for key in one if key not in _shown_keys(one) and one[key] is not None}
+    said = f", without {shortened(', '.join(aside), 80)}" if aside else ""
+    return OutputColumn(name=name, cells=cells, description=f"all passages of each list{said}")
+
+
+def _shown_keys(passage: dict[str, object]) -> list[str]:
+    """Return the keys of a passage that are shown: its title, where that is a text, and the first text."""
+    texts = [key for key in PASSAGE_TEXTS if isinstance(passage.get(key), str)][:1]
+    return [*texts, *(["title"] if isinstance(passage.get("title"), str) else [])]
 
 
 def _passage(value: object) -> str | None:

@@ -13,9 +13,11 @@ from tests.spa.started_studies import answers_of, started
 
 ASKED = [f"What is told of the {word}?" for word in WORDS]
 
+MAPS = {"title": "Maps", "score": 0.5, "url": "https://example.org/maps"}
+
 
 def passages(at: int, whose: str = "") -> list[Any]:
-    return [f"The {WORDS[at]}{whose} lies to the north.", {"title": "Maps", "text": f"No map has {WORDS[at]}{whose}."}]
+    return [f"The {WORDS[at]}{whose} lies to the north.", {**MAPS, "text": f"No map has {WORDS[at]}{whose}."}]
 
 
 def output(at: int, system: str) -> str:
@@ -56,3 +58,4 @@ def test_passages_are_shown_whole_or_named(tmp_path: Path, shape: str, *, own: b
     expected = {"\n\n".join([q, *(one.format(word) for one in below)]) for q, word in zip(ASKED, WORDS, strict=True)}
     assert {prompt for prompt, _, _ in answers_of(tmp_path / "a")} == expected
     assert any("are not shown" in line and "passages" in line for line in facts["caveats"]) is own
+    assert own or any(line.endswith("all passages of each list, without score, url") for line in facts["took"])
