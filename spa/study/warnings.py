@@ -265,16 +265,21 @@ def _unreadable(study: Study, outputs: Outputs) -> Iterator[str]:
 
 
 def _single_words(study: Study, outputs: Outputs) -> Iterator[str]:
+    reads = medium_of(study.outputs.kind).reads
     do = '[[outputs.filters]] field = "output" min_words = 2 leaves such items out'
-    yield from _some_outputs(
-        outputs, lambda text: count_words(medium_of(study.outputs.kind).reads(text)) < 2, "have one word or none", do
-    )
+
+    def is_odd(one: Output) -> bool:  # pictures say something without words
+        return not one.within and count_words(reads(one.text or "")) < 2
+
+    yield from _some_outputs(outputs, is_odd, "have one word or none", do)
 
 
 def _refusals(study: Study, outputs: Outputs) -> Iterator[str]:
     reads = medium_of(study.outputs.kind).reads
     do = "people judge them as they stand; remove these items unless that is meant"
-    yield from _some_outputs(outputs, lambda text: REFUSAL.match(reads(text)) is not None, "begin as refusals do", do)
+    yield from _some_outputs(
+        outputs, lambda one: REFUSAL.match(reads(one.text or "")) is not None, "begin as refusals do", do
+    )
 
 
 def _as_shown(study: Study, outputs: Outputs) -> Iterator[str]:
@@ -328,8 +333,8 @@ def _other_scripts(study: Study, outputs: Outputs) -> Iterator[str]:
     letter = re.compile(f"[{script}]")
     reads = medium_of(study.outputs.kind).reads
 
-    def is_other(text: str) -> bool:
-        beginning = reads(text)[:BEGINNING]
+    def is_other(one: Output) -> bool:
+        beginning = reads(one.text or "")[:BEGINNING]
         letters = sum(map(str.isalpha, beginning))
         return letters >= LEAST_LETTERS and 2 * len(letter.findall(beginning)) < letters
 
@@ -362,10 +367,10 @@ def _other_words(study: Study, outputs: Outputs) -> Iterator[str]:
         )
 
 
-def _some_outputs(outputs: Outputs, is_odd: Callable[[str], bool], what: str, do: str) -> Iterator[str]:
+def _some_outputs(outputs: Outputs, is_odd: Callable[[Output], bool], what: str, do: str) -> Iterator[str]:
     """Say how many outputs are odd and whose; where all of them are, the study is about such outputs."""
     texts = [one for one in outputs.all() if one.text is not None]
-    odd = [one for one in texts if is_odd(one.text or "")]
+    odd = [one for one in texts if is_odd(one)]
     if 0 < len(odd) < len(texts):
         counted = Counter(one.system for one in odd).most_common()
         by_system = ", ".join(f"{count} of {system}" for system, count in counted[:3]) + ", ..." * (len(counted) > 3)

@@ -145,3 +145,11 @@ def test_warning_of_refusals_languages_and_same_files(tmp_path: Path) -> None:
         "a and b gave the same file for 1 of 2 items: nobody can tell them apart there; remove these items unless ties "
         "are meant, as no filter does"
     ]
+    rows = [
+        {**row, "output": f"![]({row['output']})" if row["item_id"] == "i1" else "See the two rivers."} for row in rows
+    ]
+    rows[-1]["output"] = "Yes."
+    write_rows(tmp_path / "outputs.jsonl", rows)
+    pictures = load_study(write_study(tmp_path, outputs=OUTPUTS + 'kind = "markdown"\n', systems=systems))
+    lines = study_warnings(pictures, load_outputs(pictures))
+    assert [line[:32] for line in lines if "one word" in line] == ["1 of 4 outputs have one word or "]
