@@ -75,6 +75,13 @@ def test_claims_name_the_better_of_two() -> None:
     assert "compared" not in lines["Who wins"]
 
 
+def test_headline_speaks_of_the_group_with_most_answers() -> None:
+    people = [(group, who) for group, n in (("alpha", 8), ("zeta", 14)) for who in range(n)]
+    rows = [(f"{group}{who}", "i", "tea", "water", "tea" if who % 3 else "water") for group, who in people]
+    results = run(choices=choices(rows, group=[group for group, _ in people]))
+    assert (results["headline"]["source"], results["headline"]["group"]) == ("choices", "zeta")
+
+
 def test_two_systems_of_which_nobody_is_clearly_first() -> None:
     results = rated("indifferent", None)
     results["ratings"]["pairs"][0]["mean_difference"] = -0.4
