@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from analysis import read_results, read_tables
 from analysis.answers.options import Reading
+from analysis.results.files import from_plain
 from spa.cli import main
 from spa.errors import AnalysisError
 from tests.analysis.test_metamorphic import differing, figures
@@ -22,9 +24,10 @@ OF_THE_STUDY = (".groups.form", ".raters.form", ".headline.problems")  # how for
 TABLES = ("preferences", "ratings", "choices", "identical_pairs", "annotators", "reading", "exclusions")
 
 
-def run(*arguments: object) -> None:
+def run(*arguments: object) -> str:
     done = CliRunner().invoke(main, [*map(str, arguments)])
     assert done.exit_code == 0, done.output
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +38,13 @@ def exported(made_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Mappi
     return {name: out / f"{name}.csv" for name in TABLES}
 
 
-def figures_of(report: Path) -> Any:
-    return figures(replace(read_results(report / "results.json"), study=None), {})
-
-
-def test_exported_tables_give_the_figures_of_the_store(made_demo: Path, exported: Any, tmp_path: Path) -> None:
-    settings = read_results(made_demo / "report" / "results.json").settings
+def test_exported_tables_give_the_figures_of_the_store(made_demo: Path, exported: Any) -> None:
+    stored = read_results(made_demo / "report" / "results.json")
     given = [(f"--{name.replace('_', '-')}", path) for name, path in exported.items()]
     order = itertools.pairwise(("novelist", "formula", "parrot", "salad"))
     expected = [("--expected", f"{better} > {worse}") for better, worse in order]
-    run("report", *itertools.chain(*given, *expected), "--seed", settings.seed, "--out", tmp_path / "report")
-    found = list(differing(figures_of(made_demo / "report"), figures_of(tmp_path / "report")))
+    said = run("report", *itertools.chain(*given, *expected), "--seed", stored.settings.seed, "--json")
+    found = list(differing(figures(replace(stored, study=None), {}), figures(from_plain(json.loads(said)), {})))
     assert {path for path, _, _ in found} == {*OF_THE_STUDY}
 
 
