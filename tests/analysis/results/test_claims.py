@@ -82,6 +82,11 @@ def test_headline_speaks_of_the_group_with_most_answers() -> None:
     assert (results["headline"]["source"], results["headline"]["group"]) == ("choices", "zeta")
 
 
+def test_one_even_answer_is_untested_not_without_a_leader() -> None:
+    (claim,) = run(preferences=preferences([("p", "tea", "water", 0.5)]))["headline"]["claims"]
+    assert (claim["strength"], claim["leader"]) == ("untested", None)
+
+
 def test_two_systems_of_which_nobody_is_clearly_first() -> None:
     results = rated("indifferent", None)
     results["ratings"]["pairs"][0]["mean_difference"] = -0.4
