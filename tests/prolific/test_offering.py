@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,14 @@ import pytest
 
 from prolific.api.problems import ProlificError
 from prolific.api.records import ParticipantFilter
+from prolific.bonuses import completion_bonuses
+from prolific.collecting import look_at_all
 from prolific.offer import least_maximum
 from prolific.plan import description_problems
+from prolific.prolific_study import open_prolific_study
 from prolific.screening import requirements_of, resolve
 from prolific.settings import read_table
+from spa.commands.options import StudyLocation
 from spa.errors import StudyError
 from tests.prolific.conftest import Emulator, running
 from tests.prolific.running_study import Running, running_study
@@ -141,7 +146,7 @@ def two_sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield study
 
 
-def test_two_sessions_with_a_completion_bonus(two_sessions: Running) -> None:
+def test_two_sessions_with_a_completion_bonus(two_sessions: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who did both sessions gets ten per cent of both rewards, as in Sottana et al. (2023); who did one gets none."""
     study, people = two_sessions, two_sessions.emulator.people
     study.path.write_text(study.path.read_text().replace("annotators = 4", "annotators = 2"))
@@ -164,6 +169,17 @@ def test_two_sessions_with_a_completion_bonus(two_sessions: Running) -> None:
     study.spa("bonus", "--completion", yes=True)
     (paid,) = people.payments()
     assert (paid["participant_id"], paid["cents"]) == (loyal.person, 40)
+    for name, value in study.environment.items():
+        monkeypatch.setenv(name, value)
+    with open_prolific_study(StudyLocation(study=study.path, store=study.store)) as opened:
+        sessions = look_at_all(opened)
+        assert [one.amount for one in completion_bonuses(opened, sessions)] == [Decimal("0.40")]
+        for number in (0, 1):  # as if that session had been paid for without answers
+            unanswered = [replace(one, visits=()) if at == number else one for at, one in enumerate(sessions)]
+            assert completion_bonuses(opened, unanswered) == []
+    (study.path.parent / "bonuses.csv").write_text(f"recipient,amount,reason\n{loyal.person},0.10,care\n")
+    told = study.spa("bonus", "--from", str(study.path.parent / "bonuses.csv"), yes=True, code=1).stderr
+    assert "took part 2 times; name the submission" in told
     stranger = people.do("POST", "participants/", {"count": 1})["participant_ids"][0]
     refused = people.client.post(
         f"/emulator/studies/{second}/take/", json={"participant_id": stranger, "device": "desktop"}
