@@ -169,6 +169,30 @@ def test_camps_are_found_and_said() -> None:
     assert run(choices=chosen())["camps"] == []
 
 
+def test_camps_are_corrected_by_group_and_described_if_found() -> None:
+    """A family is a group's tests; what it does not reach says neither share nor means."""
+    place = {"source": "choices", "criterion": "overall", "system_x": "tea", "system_y": "water"}
+    means = {"share": 0.3, "mean_nearer_x": 0.8, "mean_nearer_y": 0.2}
+    made = [("a", 0.02), ("a", 0.04), ("a", None), ("b", 0.04)]
+    camps = [people_differ.CampsRow(**place, group=group, n=9, p_value=p, **means) for group, p in made]
+    *tested, untested, alone = people_differ._adjusted(camps, Plan(camps=True))
+    assert [(one.p_adjusted, one.n_tests, one.two_camps, one.share) for one in tested] == [(0.04, 2, True, 0.3)] * 2
+    assert (untested.p_adjusted, untested.n_tests) == (None, None)
+    assert (alone.p_adjusted, alone.n_tests, alone.two_camps) == (0.04, 1, True)
+    missed = people_differ._adjusted([replace(one, p_value=p and p * 2) for one, (_, p) in zip(camps, made)], Plan())
+    assert [(one.two_camps, one.share, one.mean_nearer_x, one.mean_nearer_y) for one in missed[:2]] == [
+        (False, None, None, None)
+    ] * 2
+
+
+def test_no_group_is_asked_for_more_camps_than_could_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each group counts its own tests, of pairs that can be estimated."""
+    monkeypatch.setattr(people_differ, "MOST_CAMPS", 1)
+    other = chosen(4, people=30).with_columns(pl.col("system_y", "winner").str.replace("water", "milk"))
+    camps = run(plan=ASKED, choices=pl.concat([chosen(people=30), other]))["camps"]
+    assert [(one["reason_code"], one.get("p_value")) for one in camps] == [("camps_of_many", None)] * 2
+
+
 @pytest.mark.parametrize(
     ("tastes", "people", "bounds"),
     [
