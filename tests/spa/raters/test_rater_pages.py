@@ -71,8 +71,8 @@ def test_page_alone_is_as_long_on_the_last_page() -> None:
         assert text.count("Output text") == 1
 
 
-def test_page_alone_tokens_are_estimated_by_page(bench: Bench) -> None:
-    """The estimate counts a request a page, and less read than where every page follows the earlier ones."""
+def test_page_alone_tokens_are_estimated_by_page(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate counts a request a page, and less read than where every page follows the earlier ones' answers."""
 
     def tokens(conversation: str) -> tuple[int, int]:
         rater = Rater(id="judge", model="some-model", conversation=conversation)  # type: ignore[arg-type]
@@ -83,6 +83,11 @@ def test_page_alone_tokens_are_estimated_by_page(bench: Bench) -> None:
     pages = len(turns_of(bench.form("a00001"), "page"))
     assert tokens("page")[0] == tokens("page_alone")[0] == pages
     assert tokens("page_alone")[1] < tokens("page")[1]
+    read = {}
+    for answered in (0, 7):
+        monkeypatch.setattr("spa.raters.estimate.answer_tokens", lambda *_, said=answered, **__: said)
+        read[answered] = (tokens("page_alone")[1], tokens("page")[1])
+    assert read[7] == (read[0][0], read[0][1] + 7 * pages * (pages - 1) // 2)
 
 
 def test_page_alone_killed_between_pages_asks_each_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
