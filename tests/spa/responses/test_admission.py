@@ -15,7 +15,7 @@ from spa.records.submission import Submission
 from spa.responses.admission import AdmissionRules, IdInUse, NoneLeft, QuotaFull, SecondVisit, WrongSession
 from spa.responses.erasure import find_person, forget_person
 from spa.responses.leases import Lease, lock_leases
-from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT
+from spa.responses.outcomes import COMPLETED, NO_CONSENT, OUTCOMES, RETURNED, SCREENED_OUT, TIMED_OUT, claimed_name
 from spa.responses.store import Store
 from spa.responses.store_schema import payloads
 from tests.spa.responses.test_store import draws, submission_of
@@ -70,6 +70,17 @@ def test_a_second_visit_is_refused_unless_the_study_allows_it(store: Store) -> N
     with pytest.raises(SecondVisit):
         come(store, "ada", "v2")
     assert come(store, "ada", "v2", rules=AdmissionRules(repeat=True)).assignment_id == "a00002"
+
+
+def test_a_claim_is_kept_out_by_no_claim_but_by_a_visit(store: Store) -> None:
+    """Anybody may have made up the earlier one; what the platform confirmed keeps further ones out."""
+    claims = [claimed_name(name) for name in ("one", "two", "three")]
+    ended = end(store, come(store, "ada", claims[0]))
+    other = come(store, "ada", claims[1], now=1)
+    assert (other.finished, other.token != ended.token) == (False, True)
+    end(store, come(store, "ada", "v1", now=2), now=3)
+    with pytest.raises(SecondVisit):
+        come(store, "ada", claims[2], now=4)
 
 
 def test_admission_dropout_returns_while_place_is_free(store: Store) -> None:
