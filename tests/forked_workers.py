@@ -47,10 +47,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def count_processes(wanted: str) -> int:
-    """Return how many processes are wanted; as tests wait for other programs, four a core."""
+    """Return how many processes are wanted; as much of a test's time it waits for another program, three a core."""
     if not hasattr(os, "fork"):
         return 1
-    return min(4 * (os.cpu_count() or 1), 8) if wanted == "auto" else int(wanted)
+    return min(3 * (os.cpu_count() or 1), 8) if wanted == "auto" else int(wanted)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -32,6 +32,7 @@ PATTERNS = {  # what a pattern means in words, by the start of the pattern
     "^[A-Z]{3}": 'a currency code of three capitals such as "USD"',
     "^https?://[A": "an address whose only braces are {code}, {participant} or {session}, after the host",
     "^https?": 'an address that starts with "http://" or "https://"',
+    r"^\S(": "a text that neither starts nor ends with a space",
     "^[^": "a text of 1 to 80 characters that neither starts with a slash nor has spaces at its ends "
     "nor is NaN or NA (a missing value)",
 }

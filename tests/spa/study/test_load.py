@@ -6,6 +6,7 @@ import shutil
 import tomllib
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args, get_origin
 
 import pytest
 from click.testing import CliRunner
@@ -544,10 +545,12 @@ def test_any_value_anywhere_is_read_or_told(tmp_path: Path, place: tuple[str, st
 
 
 def test_every_key_can_be_described() -> None:
-    """A new key gets words without anybody writing them."""
+    """A new key gets words without anybody writing them, and so do the entries of its lists."""
     for _, record in study_tables():
         for field in record.model_fields.values():
             assert describe(field.annotation)
+            for entry in get_args(field.annotation) if get_origin(field.annotation) is tuple else ():
+                assert entry is Ellipsis or describe(entry)
 
 
 def test_texts_may_be_written_with_or_without_quotes(tmp_path: Path) -> None:
