@@ -179,7 +179,8 @@ def test_camps_are_corrected_by_group_and_described_if_found() -> None:
     assert [(one.p_adjusted, one.n_tests, one.two_camps, one.share) for one in tested] == [(0.04, 2, True, 0.3)] * 2
     assert (untested.p_adjusted, untested.n_tests) == (None, None)
     assert (alone.p_adjusted, alone.n_tests, alone.two_camps) == (0.04, 1, True)
-    missed = people_differ._adjusted([replace(one, p_value=p and p * 2) for one, (_, p) in zip(camps, made)], Plan())
+    doubled = [replace(one, p_value=one.p_value and one.p_value * 2) for one in camps]
+    missed = people_differ._adjusted(doubled, Plan())
     assert [(one.two_camps, one.share, one.mean_nearer_x, one.mean_nearer_y) for one in missed[:2]] == [
         (False, None, None, None)
     ] * 2
