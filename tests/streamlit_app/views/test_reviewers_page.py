@@ -14,7 +14,7 @@ from spa.responses.decisions import read_decisions
 from spa.responses.store import Store
 from spa.responses.two_reviewers import read_visit_decisions
 from tests.streamlit_app.conftest import Dashboard, started
-from tests.streamlit_app.looking import expect, newcomer, photograph, turn_to, visit
+from tests.streamlit_app.looking import expect, newcomer, photograph, settled, turn_to, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
@@ -40,6 +40,7 @@ def come(context: BrowserContext, dashboard: Dashboard, name: str, width: int = 
     page = newcomer(context, width)
     visit(page, dashboard, "submissions", name)
     expect(page.get_by_role("heading", name="Submissions")).to_be_visible()
+    settled(page)  # a button that is pressed while the page is still being made may be another one by then
     return page
 
 
