@@ -103,22 +103,19 @@ class Unsettled:
         """Tell of a column whose numbers rise, or fall, with those of another, of every annotator."""
         same = f"say the same{'' if way > 0 else ', one the other way round'}, of every annotator"
         which = "read one" if way > 0 else "read the one in which high is good"
-        one, both = (
-            ",".join(names) if len(",".join(names)) <= PASTED else f"{names[0]},..." for names in (left, every)
-        )
         self.lines.append(
             ArgumentProblem(
                 "criteria",
                 before=f"{self.place}: columns {shown([of, name])} {same}; {which}: ",
                 in_python=f"={(*left,)}",
-                in_command=f" {shlex.quote(one)}",
-                after=f"; if people gave both: --criteria {shlex.quote(both)}",
+                in_command=f" {_pasted(left)}",
+                after=f"; if people gave both: --criteria {_pasted(every)}",
             )
         )
 
     def systems_or_criteria(self, names: Sequence[str]) -> None:
         """Tell of columns of scores where none names the systems."""
-        kept = shlex.quote(",".join(names if len(",".join(names)) <= PASTED else [names[0], "..."]))
+        kept = _pasted(names)
         few = "column" if len(names) == 1 else "columns"
         holds = "holds" if len(names) == 1 else "hold"
         before = (
@@ -148,7 +145,7 @@ class Unsettled:
 
     def people_or_criteria(self, names: Sequence[str]) -> None:
         """Tell of columns of scores that may be a person each."""
-        both = shlex.quote(",".join(names if len(",".join(names)) <= PASTED else [names[0], "..."]))
+        both = _pasted(names)
         self.lines.append(
             ArgumentProblem(
                 "annotator_columns",
@@ -418,3 +415,9 @@ def better_and_worse(free: Collection[str], won: str | None) -> str:
 def _is_answer(name: str) -> bool:
     """Whether a column is called as answers are."""
     return bool(likeliest([name], "score") or likeliest([name], "winner"))
+
+
+def _pasted(names: Sequence[str]) -> str:
+    """Return columns as they are typed in a command; of many the first, and that others follow."""
+    whole = ",".join(names)
+    return shlex.quote(whole if len(whole) <= PASTED else f"{names[0]},...")
