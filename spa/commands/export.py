@@ -114,7 +114,7 @@ def export(
 
             path, calls = write_calls(workspace.store, out)
             rows[path] = calls
-        notes = [*notes, *known_to_the_study(workspace.study)]
+        notes = [*notes, *misleading_alone(workspace.study)]
         if (apart := count_apart(workspace.store)) > 0:
             notes = [*notes, f"{apart:,} visits of LLM raters are set apart (spa rate --again): on record, in no table"]
     if as_json:
@@ -130,7 +130,7 @@ def export(
         click.echo("No visit is complete yet; --incomplete exports what has been answered so far.")
 
 
-def known_to_the_study(study: Study) -> Iterator[str]:
+def misleading_alone(study: Study) -> Iterator[str]:
     """Yield what a report of the study allows for and one of its tables cannot."""
     live = study.stopping.rule != "fixed"
     if live or (study.audit is not None and study.audit.in_waves):

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from polars.testing import assert_frame_equal
 
 from spa.cli import main
-from spa.commands.export import known_to_the_study
+from spa.commands.export import misleading_alone
 from spa.commands.workspace import Workspace, open_workspace
 from spa.elicitation.choices import ChoiceTarget
 from spa.elicitation.ratings import RatingTarget
@@ -396,7 +396,7 @@ def test_export_says_where_tables_alone_mislead(
     audit = Audit.model_validate({"rater": "r", "forms": 8, **changed["audit"]}) if "audit" in changed else None
     stopping = workspace.study.stopping.model_copy(update=changed.get("stopping", {}))
     study = workspace.study.model_copy(update={"audit": audit, "stopping": stopping})
-    lines = [*known_to_the_study(study)]
+    lines = [*misleading_alone(study)]
     assert len(lines) == bool(said)
     assert all(str(said) in line for line in lines)
 
